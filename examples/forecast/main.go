@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 )
@@ -25,7 +24,7 @@ func run(args []string, out io.Writer) error {
 	folder := flags.String("out", "out/forecast", "folder for the picture")
 	steps := flags.Int("steps", 400, "training steps")
 	months := flags.Int("months", 36, "months to hold out and forecast")
-	hidden := flags.Int("hidden", 32, "hidden units")
+	hidden := flags.Int("hidden", 16, "hidden units")
 	seed := flags.Uint64("seed", 1, "the same seed gives the same forecast")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,14 +58,12 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "\n%-28s %8s %8s   (parts per million, %d held-out months)\n", "forecast", "RMSE", "MAE", *months)
-	best := math.Inf(1)
 	for _, row := range []struct {
 		name   string
 		values []float64
 	}{{"GRU", forecast}, {"seasonal naive", seasonalNaive(known, *months)}, {"seasonal naive with growth", seasonalDrift(known, *months)}} {
 		rmse, mae := errorsOf(row.values, truth)
 		fmt.Fprintf(out, "%-28s %8.3f %8.3f\n", row.name, rmse, mae)
-		best = min(best, rmse)
 	}
 	if err := os.MkdirAll(*folder, 0o755); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"strconv"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -16,7 +17,7 @@ func draw(path string, s series, cut int, forecast, naive []float64) error {
 	p.Title.Text = "CO2 at Mauna Loa: forecast of the held-out months"
 	p.Title.Padding = vg.Points(8)
 	p.Y.Label.Text = "parts per million"
-	p.X.Tick.Marker = plot.TimeTicks{Format: "2006"}
+	p.X.Tick.Marker = plot.TickerFunc(newYears)
 	p.Add(plotter.NewGrid())
 	const before = 48 // months of the known part that are shown
 	for _, curve := range []struct {
@@ -53,4 +54,18 @@ func draw(path string, s series, cut int, forecast, naive []float64) error {
 		return fmt.Errorf("picture %s: %w", path, err)
 	}
 	return nil
+}
+
+// newYears puts a tick at the beginning of each year.
+func newYears(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for year := time.Unix(int64(low), 0).UTC().Year(); ; year++ {
+		at := float64(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
+		if at > high {
+			return ticks
+		}
+		if at >= low {
+			ticks = append(ticks, plot.Tick{Value: at, Label: strconv.Itoa(year)})
+		}
+	}
 }

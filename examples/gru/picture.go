@@ -45,8 +45,8 @@ func (h history) draw(path, title string) error {
 		p.Legend.Add("held out", heldLine, points)
 	}
 	p.Legend.Top = true
+	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(8), -vg.Points(8)
 	p.Legend.Padding = vg.Points(4)
-	p.Y.Min = 0
 	if err := p.Save(16*vg.Centimeter, 10*vg.Centimeter, path); err != nil {
 		return fmt.Errorf("picture %s: %w", path, err)
 	}

@@ -40,10 +40,10 @@ func main() {
 
 // options are what the user asks for besides the settings of a run.
 type options struct {
-	out, prompt                 string
-	quick, resume, sample, help bool
-	threads, saveEvery, length  int
-	temperature                 float64
+	out, prompt                string
+	quick, resume, sample      bool
+	threads, saveEvery, length int
+	temperature                float64
 }
 
 func parse(args []string) (options, settings, error) {

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/term"
@@ -71,7 +70,7 @@ func parse(args []string) (options, settings, error) {
 	flags.StringVar(&o.prompt, "prompt", "func ", "start of the text that is written")
 	flags.IntVar(&o.length, "length", 400, "characters to write")
 	flags.Float64Var(&o.temperature, "temperature", 0.6, "0: always the likeliest character; 1: by the model's probabilities")
-	flags.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads for matrix products; other numbers change the last bits")
+	flags.IntVar(&o.threads, "threads", 1, "threads for one matrix product; the layers use all cores without. Other numbers change the last bits")
 	flags.IntVar(&o.saveEvery, "save-every", 100, "steps between checkpoints")
 	if err := flags.Parse(args); err != nil {
 		return o, s, flag.ErrHelp // the flag package has told why

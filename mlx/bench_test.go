@@ -85,3 +85,34 @@ func BenchmarkMatMul512(b *testing.B) {
 		z.Free()
 	}), func(n int) float64 { return nativeSgemm(data, data, out, size, n) })
 }
+
+// BenchmarkGRU is a training step of a small recurrent network over 32 steps, some thousand operations.
+func BenchmarkGRU(b *testing.B) {
+	const steps, batch, hidden = 32, 16, 64
+	keys := NewKeys(1)
+	random := func(shape ...int) *Array { return RandomNormal(shape, Float32, 0, 0.1, keys.Next()) }
+	wx, wh, bias, x := random(hidden, 3*hidden), random(hidden, 3*hidden), random(3*hidden), random(steps, batch, hidden)
+	require.NoError(b, Eval(wx, wh, bias, x))
+	step := ValueAndGrad(func(a []*Array) []*Array {
+		h := Zeros([]int{batch, hidden}, Float32)
+		in := x.MatMul(a[0]).Add(a[2])
+		var sum any = 0.0
+		for t := range steps {
+			i := in.Select(0, t).Split(3, 1)
+			r := h.MatMul(a[1]).Split(3, 1)
+			z := i[1].Add(r[1]).Sigmoid()
+			n := i[2].Add(i[0].Add(r[0]).Sigmoid().Mul(r[2])).Tanh()
+			h = n.Add(z.Mul(h.Sub(n)))
+			sum = h.Square().Mean().Add(sum)
+		}
+		return []*Array{sum.(*Array)}
+	}, 0, 1, 2)
+	for b.Loop() {
+		values, grads, err := step(wx, wh, bias)
+		require.NoError(b, err)
+		require.NoError(b, Eval(append(values, grads...)...))
+		for _, a := range append(values, grads...) {
+			a.Free()
+		}
+	}
+}

@@ -95,7 +95,7 @@ class Checked : public mx::UnaryPrimitive {
         std::copy(src, src + n, dst);
         auto wrong = check.run(src, n, [&](size_t i) { dst[i] = 0; });
         if (!wrong.empty()) {
-          throw std::out_of_range(check.who.operation + ": " + wrong);
+          throw std::out_of_range("[Checked::eval_cpu] " + check.who.operation + ": " + wrong);
         }
       });
     });
@@ -124,7 +124,7 @@ class Checked : public mx::UnaryPrimitive {
 
 // Elements that the CPU may read at once.
 bool readable(const mx::array& a) {
-  return a.is_available() && a.data_shared_ptr() && a.flags().row_contiguous && !mx::cu::is_available();
+  return shim::computed(a) && a.data_shared_ptr() && a.flags().row_contiguous && !mx::cu::is_available();
 }
 
 mx::array checked(mx::array a, Check check, mx::Stream s) {

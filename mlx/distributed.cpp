@@ -12,12 +12,21 @@ struct mlxg_group {
 
 namespace {
 
-mlxg_group_result describe(md::Group g) {
+template <typename F>
+mlxg_group_result describe(F&& make) {
   mlxg_group_result r{};
-  r.rank = g.rank();
-  r.size = g.size();
-  r.group = new mlxg_group{std::move(g)};
+  r.err = shim::guard([&] {
+    md::Group g = make();
+    r.rank = g.rank();
+    r.size = g.size();
+    r.group = new mlxg_group{std::move(g)};
+  });
   return r;
+}
+
+// A negative number leaves the choice to the backend.
+mx::StreamOrDevice stream_for(int index) {
+  return index < 0 ? mx::StreamOrDevice{} : mx::StreamOrDevice{shim::stream(index)};
 }
 
 } // namespace
@@ -27,17 +36,11 @@ bool mlxg_distributed_available(mlxg_string backend) {
 }
 
 mlxg_group_result mlxg_group_init(bool strict, mlxg_string backend) {
-  mlxg_group_result r{};
-  auto err = shim::guard([&] { r = describe(md::init(strict, shim::text(backend))); });
-  r.err = err;
-  return r;
+  return describe([&] { return md::init(strict, shim::text(backend)); });
 }
 
 mlxg_group_result mlxg_group_split(mlxg_group* g, int color, int key) {
-  mlxg_group_result r{};
-  auto err = shim::guard([&] { r = describe(g->group.split(color, key)); });
-  r.err = err;
-  return r;
+  return describe([&] { return g->group.split(color, key); });
 }
 
 void mlxg_group_free(mlxg_group* g) {
@@ -47,7 +50,7 @@ void mlxg_group_free(mlxg_group* g) {
 mlxg_result mlxg_collective(int which, mlxg_array* a, mlxg_group* g, int stream) {
   return shim::one([&] {
     const auto& x = shim::get(a);
-    auto s = shim::stream(stream);
+    auto s = stream_for(stream);
     switch (which) {
       case MLXG_ALL_SUM: return md::all_sum(x, g->group, s);
       case MLXG_ALL_MAX: return md::all_max(x, g->group, s);
@@ -59,9 +62,9 @@ mlxg_result mlxg_collective(int which, mlxg_array* a, mlxg_group* g, int stream)
 }
 
 mlxg_result mlxg_send(mlxg_array* a, int dst, mlxg_group* g, int stream) {
-  return shim::one([&] { return md::send(shim::get(a), dst, g->group, shim::stream(stream)); });
+  return shim::one([&] { return md::send(shim::get(a), dst, g->group, stream_for(stream)); });
 }
 
 mlxg_result mlxg_recv(mlxg_ints dims, int dtype, int src, mlxg_group* g, int stream) {
-  return shim::one([&] { return md::recv(shim::shape(dims), shim::dtype(dtype), src, g->group, shim::stream(stream)); });
+  return shim::one([&] { return md::recv(shim::shape(dims), shim::dtype(dtype), src, g->group, stream_for(stream)); });
 }

@@ -27,7 +27,8 @@
 // # Threads
 //
 // Any goroutine may call anything on any array. Calls into MLX are short and hold one lock;
-// waiting for results happens outside of it. A function given to a transform runs on a thread of the
+// waiting for results happens outside of it. But MLX takes a graph of more than about a hundred operations
+// only as fast as it computes them, and others wait as long. A function given to a transform runs on a thread of the
 // package; goroutines that it starts must not use its arguments.
 package mlx
 

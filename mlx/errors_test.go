@@ -133,7 +133,7 @@ func TestErrorUnusableArrays(t *testing.T) {
 	}
 }
 
-// B38, B71: wrong shapes, sizes and types give an error that tells what was given, and the next call works.
+// B38: wrong shapes, sizes and types give an error that tells what was given, and the next call works.
 func TestErrorB38WrongArguments(t *testing.T) {
 	a := Zeros([]int{2, 3}, Float32)
 	for name, c := range map[string]struct {
@@ -171,6 +171,22 @@ func TestErrorB38WrongArguments(t *testing.T) {
 		assert.Regexp(t, `^errors_test\.go:\d+$`, e.Site, name)
 	}
 	assert.Equal(t, []float32{1, 1, 1, 1, 1, 1}, floats(t, a.Add(1)))
+}
+
+// B71: sizes that 32-bit offsets cannot count are errors, and products of sizes do not wrap.
+func TestErrorB71Sizes(t *testing.T) {
+	for _, shape := range [][]int{{math.MaxInt32 + 1}, {1 << 32, 0, 1 << 40}, {1 << 31, 2}, {1 << 62, 4}, {1 << 24, 1 << 24, 1 << 24}} {
+		e := asError(t, Zeros(shape, Int8).Err())
+		assert.Contains(t, e.Error(), fmt.Sprint(shape))
+		assert.Error(t, New([]int8{1}, shape...).Err())
+		assert.Error(t, New([]int8{1}).BroadcastTo(shape...).Err())
+	}
+	// 2,149,056,000 elements, of which the last is read by an offset over 2^31.
+	wide := New([]int8{7}).BroadcastTo(1025, 512, 4095)
+	assert.Equal(t, 2_149_056_000, wide.Size())
+	v, err := Values[int8](wide.Slice([]int{1024, 511, 4093}, []int{1025, 512, 4095}))
+	require.NoError(t, err)
+	assert.Equal(t, []int8{7, 7}, v)
 }
 
 // B25: dtypes meet by MLX's rule of promotion.

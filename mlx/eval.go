@@ -173,10 +173,17 @@ func (p *memoryPressure) over(bytes, handles int64) bool {
 
 // relieve runs the collector, frees what it finds, and sets the next marks to twice what is really in use.
 func (p *memoryPressure) relieve() {
+	// Cleanups run on goroutines of the runtime after the collection. Wait until they have begun, which one more
+	// tells, and then until they bring no more.
+	begun := make(chan struct{})
+	func() { runtime.AddCleanup(new([16]byte), func(ch chan struct{}) { close(ch) }, begun) }()
 	start := time.Now()
 	runtime.GC()
 	took := time.Since(start)
-	// Cleanups run on goroutines of the runtime after the collection: wait until they bring no more.
+	select {
+	case <-begun:
+	case <-time.After(100 * time.Millisecond):
+	}
 	for last, tries := int64(-1), 0; tries < 50; tries++ {
 		enter()
 		left := int64(C.mlxg_live_handles())

@@ -16,7 +16,6 @@
 
 #include <mlx/primitives.h>
 #include <mlx/scheduler.h>
-#include <unistd.h>
 #include "submission.hpp"
 
 struct mlxg_ticket {
@@ -55,7 +54,7 @@ bool is_view(const mx::array& a) {
 // MLX's CPU allocator answers a request that cannot be met with a null pointer, which the operation
 // then writes to.
 void check_size(const mx::array& a) {
-  static const auto memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  auto memory = shim::physical_memory();
   if (static_cast<double>(a.nbytes()) > memory && a.has_primitive() && !is_view(a)) {
     throw std::runtime_error(
         std::string(a.primitive().name()) + " needs " + std::to_string(a.nbytes()) + " bytes, more than this machine's " +
@@ -211,6 +210,15 @@ void run(const Survey& survey, const std::vector<mx::array>& outputs, mlxg_ticke
 }
 
 } // namespace
+
+bool shim::computed(const mx::array& a) {
+  if (a.status() == mx::array::unscheduled) {
+    return false;
+  }
+  settle_finished();
+  auto& open = open_submissions();
+  return std::none_of(open.begin(), open.end(), [&](auto& s) { return s->ran(a); }) && !failure_of(a) && a.is_available();
+}
 
 void shim::finish_all() {
   for (auto& s : open_submissions()) {

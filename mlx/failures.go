@@ -21,10 +21,13 @@ func failedComputation(e C.mlxg_error, site func() string) error {
 		return known
 	}
 	op, message := splitMessage(text)
-	if op, _, _ = strings.Cut(op, "::eval_"); op != "" {
-		message = op + ": " + message
-	}
+	op, _, _ = strings.Cut(op, "::eval_")
 	err := &Error{Op: "eval", Message: message, Site: site()}
+	if op == "Checked" { // checks.cpp names the operation
+		err.Op, err.Message, _ = strings.Cut(message, ": ")
+	} else if op != "" {
+		err.Message = op + ": " + message
+	}
 	const kept = 256
 	computations[number] = err
 	delete(computations, number-kept)

@@ -1,220 +1,261 @@
 package mlx
 
-// #include <stdlib.h>
 // #include "shim.h"
 import "C"
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"unsafe"
 )
 
-// Save writes an array to a file in numpy's .npy format, under exactly this name. The file
-// appears whole or not at all.
-func Save(path string, a *Array) error {
-	return save("save", path, ".npy", []*Array{a}, func(tmp C.mlxg_string, handles []*C.mlxg_array) C.mlxg_error {
-		return C.mlxg_save_npy(tmp, handles[0])
-	})
+// Files are read and written here and not by libmlx: that trusts what a header tells (and crashes on some good GGUF
+// files), evaluates by itself when it saves, knows neither empty arrays nor all dtypes of the formats, and would
+// keep the lock meanwhile.
+
+// source is a file, or bytes, that arrays are loaded from.
+type source struct {
+	io.ReaderAt
+	size int64
 }
 
-// Load reads a .npy file.
-func Load(path string) (*Array, error) {
-	if err := checkFile(path, checkNPY); err != nil {
-		return nil, err
+var errCutOff = errors.New("the file is cut off inside of its header")
+
+// bytes are n bytes of a header at an offset.
+func (s source) bytes(at, n int64) ([]byte, error) {
+	if at < 0 || n < 0 || n > s.size-at {
+		return nil, errCutOff
 	}
-	err := enter()
-	if err != nil {
-		lock.Unlock()
-		return nil, err
+	b := make([]byte, n)
+	if _, err := s.ReadAt(b, at); err != nil {
+		return nil, fmt.Errorf("reading %d bytes at %d: %w", n, at, err)
 	}
-	r := C.mlxg_load_npy(cString(path))
-	if err := takeError(r.err); err != nil {
-		lock.Unlock()
-		return nil, fileError(path, err)
+	return b, nil
+}
+
+// array reads an array whose elements stand at an offset in row-major order.
+func (s source) array(op string, at int64, shape []int, d Dtype, swapped bool) (*Array, error) {
+	var c call
+	c.begin(op, Stream{})
+	dims := c.shape("shape", shape)
+	if c.err != nil {
+		return nil, c.broken().err
 	}
-	a := newArray(r.out, nil)
-	lock.Unlock()
-	if err := a.Eval(); err != nil {
-		return nil, fileError(path, err)
+	n, _ := countElements(shape)
+	bytes := n * d.Size()
+	pressed := pressure.grew(bytes)
+	var memory unsafe.Pointer
+	a := c.end(C.mlxg_allocate(dims, C.int(d), &memory))
+	if pressed {
+		pressure.relieve()
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	data := unsafe.Slice((*byte)(memory), bytes)
+	if _, err := s.ReadAt(data, at); err != nil && bytes > 0 {
+		a.Free()
+		return nil, fmt.Errorf("reading %d bytes at %d: %w", bytes, at, err)
+	}
+	if swapped {
+		reverseEach(data, d)
 	}
 	return a, nil
 }
 
-// SaveGGUF writes named arrays and text to a file in the GGUF format. GGUF has no Booleans, 64-bit
-// unsigned integers, bfloat16 or complex numbers in libmlx.
-func SaveGGUF(path string, arrays map[string]*Array, meta map[string]string) error {
-	names, list := sorted(arrays)
-	return save("save_gguf", path, ".gguf", list, func(tmp C.mlxg_string, handles []*C.mlxg_array) C.mlxg_error {
-		return withNames(names, meta, func(n, m *C.mlxg_string) C.mlxg_error {
-			return C.mlxg_save_gguf(tmp, n, C.mlxg_arrays{data: unsafe.SliceData(handles), len: C.int(len(handles))}, m, C.int(len(meta)))
-		})
-	})
+// reverseEach turns the bytes of each number around, of a complex one those of each part.
+func reverseEach(data []byte, d Dtype) {
+	size := d.Size()
+	if d == Complex64 {
+		size /= 2
+	}
+	for number := range slices.Chunk(data, max(size, 1)) {
+		slices.Reverse(number)
+	}
 }
 
-// LoadGGUF reads a GGUF file. Of the metadata the texts are given; lists of texts have one a line.
-func LoadGGUF(path string) (map[string]*Array, map[string]string, error) {
-	if err := checkFile(path, checkGGUF); err != nil {
-		return nil, nil, err
-	}
-	if err := enter(); err != nil {
-		lock.Unlock()
-		return nil, nil, err
-	}
-	r := C.mlxg_load_gguf(cString(path))
-	err := takeError(r.err)
-	var list []*Array
-	var names, pairs []string
+// loadFile opens a file for read, and names the file in its errors.
+func loadFile(path string, read func(s source) error) error {
+	f, err := os.Open(path)
 	if err == nil {
-		list = takeArrays(C.mlxg_results{out: r.arrays, n: r.n}, nil)
-		names, pairs = splitNul(r.names, int(r.n)), splitNul(r.meta, 2*int(r.n_meta))
-	}
-	C.free(unsafe.Pointer(r.names))
-	C.free(unsafe.Pointer(r.meta))
-	lock.Unlock()
-	if err == nil {
-		// Read now: the file may be changed or removed later.
-		err = Eval(list...)
+		defer f.Close()
+		var info fs.FileInfo
+		switch info, err = f.Stat(); {
+		case err != nil:
+		case !info.Mode().IsRegular():
+			err = errors.New("it is not a regular file")
+		default:
+			err = read(source{f, info.Size()})
+		}
 	}
 	if err != nil {
-		return nil, nil, fileError(path, err)
+		return fmt.Errorf("load %s: %w", path, withoutPath(err))
 	}
-	arrays := make(map[string]*Array, len(list))
-	for i, name := range names {
-		arrays[name] = list[i]
-	}
-	meta := make(map[string]string, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		meta[pairs[i]] = pairs[i+1]
-	}
-	return arrays, meta, nil
+	return nil
 }
 
-func sorted(arrays map[string]*Array) (names []string, list []*Array) {
-	for name := range arrays {
-		names = append(names, name)
+// loaded gives a map of arrays back when loading it failed half-way.
+func loaded(arrays map[string]*Array, err error) (map[string]*Array, error) {
+	if err == nil {
+		return arrays, nil
 	}
-	slices.Sort(names)
+	for _, a := range arrays {
+		a.Free()
+	}
+	return nil, err
+}
+
+// sizesOf checks sizes that stand in a file.
+func sizesOf[T int64 | uint64](sizes []T) (shape []int, elements int64, err error) {
+	shape = make([]int, len(sizes))
+	for i, n := range sizes {
+		if n < 0 || uint64(n) > math.MaxInt32 {
+			return nil, 0, fmt.Errorf("shape %v: size %d is not possible", sizes, n)
+		}
+		shape[i] = int(n)
+	}
+	n, err := countElements(shape)
+	if err != nil {
+		return nil, 0, fmt.Errorf("shape %v: %w", sizes, err)
+	}
+	return shape, int64(n), nil
+}
+
+// span is the part of a file's data that an array takes.
+type span struct {
+	name       string
+	start, end int64
+}
+
+// overlap finds arrays that share bytes. It sorts the spans.
+func overlap(spans []span) error {
+	slices.SortFunc(spans, func(a, b span) int {
+		return slices.Compare([]int64{a.start, a.end}, []int64{b.start, b.end})
+	})
+	for i := 1; i < len(spans); i++ {
+		if spans[i].start < spans[i-1].end {
+			return fmt.Errorf("arrays %q and %q share bytes", spans[i-1].name, spans[i].name)
+		}
+	}
+	return nil
+}
+
+// saved evaluates arrays and gives them in the order of their names.
+func saved(path string, arrays map[string]*Array) (names []string, list []*Array, err error) {
+	names = slices.Sorted(maps.Keys(arrays))
 	for _, name := range names {
+		if err := arrays[name].Err(); err != nil {
+			return nil, nil, fmt.Errorf("save %s: array %q: %w", path, name, err)
+		}
 		list = append(list, arrays[name])
 	}
-	return names, list
+	if err := Eval(list...); err != nil {
+		return nil, nil, fmt.Errorf("save %s: %w", path, err)
+	}
+	return names, list, nil
 }
 
-// save evaluates and writes. MLX appends the suffix to names that lack it.
-func save(op, path, suffix string, arrays []*Array, write func(tmp C.mlxg_string, handles []*C.mlxg_array) C.mlxg_error) error {
-	if err := Eval(arrays...); err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
-	return writeAtomically(path, func(file *os.File) error {
-		return saveNatively(op, file, arrays, write)
-	}, suffix)
+// elementWriter writes the elements of arrays in row-major order, through memory that it uses again.
+type elementWriter struct {
+	io.Writer
+	memory []byte
 }
 
-// saveNatively lets libmlx write the file, and checks that all was written: it does not tell of a full disk.
-func saveNatively(op string, file *os.File, arrays []*Array, write func(tmp C.mlxg_string, handles []*C.mlxg_array) C.mlxg_error) error {
-	var c call
-	c.begin(op, Stream{})
-	handles := make([]*C.mlxg_array, len(arrays))
-	size := 0
-	for i, a := range arrays {
-		handles[i] = c.array(a)
-		if c.err == nil {
-			d, shape := a.describe()
-			n, _ := countElements(shape)
-			size += n * d.Size()
-		}
+func (w *elementWriter) write(op string, a *Array) error {
+	n := a.Nbytes()
+	w.memory = slices.Grow(w.memory[:0], n)[:n]
+	if n == 0 {
+		return a.Err()
 	}
-	if c.err == nil {
-		if e := write(cString(file.Name()), handles); e.message != nil {
-			c.native(e)
-		}
+	if err := read(op, a, unsafe.Pointer(unsafe.SliceData(w.memory)), n); err != nil {
+		return err
 	}
-	c.unlock()
-	if c.err != nil {
-		return c.err
-	}
-	info, err := os.Stat(file.Name())
-	if err == nil && info.Size() < int64(size) {
-		err = fmt.Errorf("only %d of at least %d bytes could be written (is the disk full?)", info.Size(), size)
-	}
+	_, err := w.Write(w.memory)
 	return err
 }
 
-// writeAtomically writes a temporary file beside path, makes it durable and gives it its name.
-// The file's own name ends in suffix.
-func writeAtomically(path string, write func(f *os.File) error, suffix ...string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("save %s: %w", path, withoutPath(err))
-		}
-	}()
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return errors.New("it is a folder")
+// writeAtomically writes a temporary file beside path, makes it durable and gives it its name: the file
+// appears whole or not at all. It keeps the permissions of the file that it replaces.
+func writeAtomically(path string, write func(w io.Writer) error) error {
+	if err := replaceFile(path, write); err != nil {
+		return fmt.Errorf("save %s: %w", path, withoutPath(err))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+strings.Join(suffix, ""))
+	return nil
+}
+
+func replaceFile(path string, write func(w io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays a link
+	}
+	old, err := os.Stat(path)
+	if err == nil && !old.Mode().IsRegular() {
+		return errors.New("there is something that is not a regular file")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	folder := filepath.Dir(path)
+	name := filepath.Join(folder, fmt.Sprintf(".mlx-%016x.tmp", rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
+	finished := false
 	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
+		if !finished {
+			_ = f.Close()
+			_ = os.Remove(name)
 		}
 	}()
-	mode := os.FileMode(0o644)
-	if old, statErr := os.Stat(path); statErr == nil {
-		mode = old.Mode().Perm()
-	}
-	err = write(f)
-	if err == nil {
-		err = errors.Join(f.Chmod(mode), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	w := bufio.NewWriterSize(f, 1<<18)
+	if err := write(w); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := f.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(name, path); err != nil {
+		return err
+	}
+	finished = true
+	syncFolder(folder)
+	return nil
 }
 
-// withNames hands names and metadata to native code for the time of f.
-func withNames(names []string, meta map[string]string, f func(names, meta *C.mlxg_string) C.mlxg_error) C.mlxg_error {
-	var p runtime.Pinner
-	defer p.Unpin()
-	native := make([]C.mlxg_string, 0, len(names)+1)
-	for _, n := range names {
-		native = append(native, pinString(&p, n))
+// syncFolder makes a new name durable, on systems that can.
+func syncFolder(folder string) {
+	if f, err := os.Open(folder); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
 	}
-	keys := make([]string, 0, len(meta))
-	for k := range meta {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	pairs := make([]C.mlxg_string, 0, 2*len(meta)+1)
-	for _, k := range keys {
-		pairs = append(pairs, pinString(&p, k), pinString(&p, meta[k]))
-	}
-	return f(unsafe.SliceData(native), unsafe.SliceData(pairs))
 }
 
-// splitNul reads n texts that stand one behind the other, each ended by a zero byte.
-func splitNul(p *C.char, n int) []string {
-	out := make([]string, n)
-	at := unsafe.Pointer(p)
-	for i := range out {
-		out[i] = C.GoString((*C.char)(at))
-		at = unsafe.Add(at, len(out[i])+1)
+// withoutPath drops the path that errors of package os bring: ours name it already.
+func withoutPath(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
 	}
-	return out
-}
-
-func fileError(path string, err error) error {
-	var e *Error
-	if errors.As(err, &e) {
-		return fmt.Errorf("load %s: %s", path, e.Message)
-	}
-	return fmt.Errorf("load %s: %s", path, tidyMessage(err.Error()))
+	return err
 }

@@ -46,7 +46,7 @@ func (a *Array) String() string {
 // words gives the printed elements, of a large array only those at the edges.
 func (a *Array) words() (shape []int, d Dtype, words []string, err error) {
 	// A handle of its own: what goes wrong in printing leaves the array as it is.
-	own := Keep(a)
+	own := retain("string", a, nil)
 	defer own.Free()
 	if err := own.Eval(); err != nil {
 		return nil, 0, nil, err

@@ -1,4 +1,6 @@
 // Handles of arrays: making, describing, reading and freeing them; scalars as operands.
+#include <unistd.h>
+
 #include <array>
 
 #include "shim.hpp"
@@ -39,9 +41,34 @@ void gather(const mx::array& a, const char* src, char* dst) {
   }
 }
 
+// An array whose elements are not set yet. MLX's allocator answers a request that it cannot meet with a null
+// pointer and counts it as memory in use; what no machine can meet does not get that far.
+mx::array allocate(mlxg_ints dims, int dtype) {
+  auto shape = shim::shape(dims);
+  auto d = shim::dtype(dtype);
+  size_t bytes = mx::size_of(d);
+  for (auto n : shape) {
+    bytes *= n;
+  }
+  auto cannot = [&] { return std::runtime_error("cannot allocate " + std::to_string(bytes) + " bytes"); };
+  if (static_cast<double>(bytes) > shim::physical_memory()) {
+    throw cannot();
+  }
+  auto buffer = mx::allocator::malloc(bytes);
+  if (bytes > 0 && buffer.buffer().raw_ptr() == nullptr) {
+    throw cannot();
+  }
+  return mx::array(std::move(buffer), shape, d);
+}
+
 } // namespace
 
 namespace shim {
+
+double physical_memory() {
+  static const auto bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 mlxg_array* wrap(mx::array a) {
   // libmlx leaves the flags of an empty view unset, and a reduction over such a view need not end. Nothing has to be
@@ -132,21 +159,19 @@ std::pair<mx::array, mx::array> operands(const mlxg_operand& a, const mlxg_opera
 
 mlxg_result mlxg_from_data(const void* data, mlxg_ints dims, int dtype) {
   return shim::one([&] {
-    auto shape = shim::shape(dims);
-    auto d = shim::dtype(dtype);
-    size_t bytes = mx::size_of(d);
-    for (auto n : shape) {
-      bytes *= n;
+    auto a = allocate(dims, dtype);
+    if (a.nbytes() > 0) {
+      memcpy(a.data<char>(), data, a.nbytes());
     }
-    auto buffer = mx::allocator::malloc(bytes);
-    void* dst = buffer.buffer().raw_ptr();
-    if (bytes > 0 && dst == nullptr) {
-      throw std::runtime_error("cannot allocate " + std::to_string(bytes) + " bytes");
-    }
-    if (bytes > 0) {
-      memcpy(dst, data, bytes);
-    }
-    return mx::array(std::move(buffer), shape, d);
+    return a;
+  });
+}
+
+mlxg_result mlxg_allocate(mlxg_ints dims, int dtype, void** data) {
+  return shim::one([&] {
+    auto a = allocate(dims, dtype);
+    *data = a.data<char>();
+    return a;
   });
 }
 

@@ -91,7 +91,7 @@ func afterShutdown() {
 }
 
 func TestProcessShutdown(t *testing.T) {
-	lines := runChild(t, "shutdown")
+	lines := runChild(t, "shutdown", "TMPDIR="+t.TempDir())
 	require.Len(t, lines, 22)
 	for _, line := range lines {
 		name, text, _ := strings.Cut(line, ": ")

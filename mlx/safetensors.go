@@ -1,23 +1,18 @@
 package mlx
 
-// #include "shim.h"
-import "C"
-
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
-	"unsafe"
+	"unicode/utf8"
 )
 
-// The safetensors format: 8 bytes with the length of a JSON header, the header, the data. See its
-// description at github.com/huggingface/safetensors. It is read and written here and not by libmlx,
-// which knows no float64 in it and trusts what a header tells.
+// The safetensors format: 8 bytes with the length of a JSON header, the header, the elements. See its
+// description at github.com/huggingface/safetensors.
 
 // safetensorsNames are the format's names of our dtypes.
 var safetensorsNames = [...]string{Bool: "BOOL", Uint8: "U8", Uint16: "U16", Uint32: "U32", Uint64: "U64", Int8: "I8", Int16: "I16",
@@ -25,99 +20,103 @@ var safetensorsNames = [...]string{Bool: "BOOL", Uint8: "U8", Uint16: "U16", Uin
 
 // safetensorsDtype resolves a name. 8-bit floats are kept as bytes, for [Array.FromFP8].
 func safetensorsDtype(name string) (Dtype, bool) {
-	if name == "F8_E4M3" {
+	if name == "F8_E4M3" || name == "F8_E8M0" {
 		return Uint8, true
 	}
 	i := slices.Index(safetensorsNames[:], name)
 	return Dtype(max(i, 0)), i >= 0
 }
 
-const (
-	safetensorsMeta          = "__metadata__"
-	safetensorsLongestHeader = 100 << 20
-)
-
-type safetensorsEntry struct {
-	Dtype   string   `json:"dtype"`
-	Shape   []int64  `json:"shape"`
-	Offsets [2]int64 `json:"data_offsets"`
-}
+const safetensorsMeta = "__metadata__"
 
 // SaveSafetensors writes named arrays and text to a file in the safetensors format, under exactly this
-// name. The file appears whole or not at all.
+// name. The file appears whole or not at all. The same arrays give the same file.
 func SaveSafetensors(path string, arrays map[string]*Array, meta map[string]string) error {
-	names, list := sorted(arrays)
-	if err := Eval(list...); err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
+	names, _, err := saved(path, arrays)
+	if err != nil {
+		return err
 	}
-	header := map[string]any{}
-	if len(meta) > 0 {
-		header[safetensorsMeta] = meta
-	}
-	var at int64
-	for i, a := range list {
-		if names[i] == safetensorsMeta {
-			return fmt.Errorf("save %s: the name %s is reserved by the format", path, safetensorsMeta)
-		}
-		shape := []int64{}
-		for _, d := range a.Shape() {
-			shape = append(shape, int64(d))
-		}
-		end := at + int64(a.Nbytes())
-		header[names[i]] = safetensorsEntry{safetensorsNames[a.Dtype()], shape, [2]int64{at, end}}
-		at = end
-	}
-	text, err := json.Marshal(header)
+	// Larger elements first: each array then starts at a multiple of its elements' size.
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(arrays[b].Dtype().Size(), arrays[a].Dtype().Size())
+	})
+	header, err := safetensorsText(names, arrays, meta)
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
-	// The data starts at a multiple of 8 bytes.
-	text = append(text, bytes.Repeat([]byte(" "), (8-len(text)%8)%8)...)
-	return writeAtomically(path, func(f *os.File) error {
-		w := bufio.NewWriter(f)
-		if err := binary.Write(w, binary.LittleEndian, uint64(len(text))); err != nil {
+	return writeAtomically(path, func(w io.Writer) error {
+		if _, err := w.Write(header); err != nil {
 			return err
 		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-		for _, a := range list {
-			raw := make([]byte, a.Nbytes())
-			if err := read("save_safetensors", a, unsafe.Pointer(unsafe.SliceData(raw)), len(raw)); err != nil {
-				return err
-			}
-			if _, err := w.Write(raw); err != nil {
-				return err
+		elements := &elementWriter{Writer: w}
+		for _, name := range names {
+			if err := elements.write("save_safetensors", arrays[name]); err != nil {
+				return fmt.Errorf("array %q: %w", name, err)
 			}
 		}
-		return w.Flush()
+		return nil
 	})
 }
 
-// LoadSafetensors reads a file in the safetensors format.
+// safetensorsText is the file up to the elements.
+func safetensorsText(names []string, arrays map[string]*Array, meta map[string]string) ([]byte, error) {
+	var b bytes.Buffer
+	b.Write(make([]byte, 8))
+	b.WriteByte('{')
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encode := func(v any, after string) {
+		_ = encoder.Encode(v) // texts and numbers never fail
+		b.Truncate(b.Len() - len("\n"))
+		b.WriteString(after)
+	}
+	for key, value := range meta {
+		if !utf8.ValidString(key + value) {
+			return nil, fmt.Errorf("the metadata %q: %q is not valid UTF-8", key, value)
+		}
+	}
+	if len(meta) > 0 {
+		encode(safetensorsMeta, ":")
+		encode(meta, ",")
+	}
+	at := 0
+	for _, name := range names {
+		switch {
+		case name == safetensorsMeta:
+			return nil, fmt.Errorf("the name %s is reserved by the format", safetensorsMeta)
+		case !utf8.ValidString(name):
+			return nil, fmt.Errorf("the name %q is not valid UTF-8", name)
+		}
+		a := arrays[name]
+		end := at + a.Nbytes()
+		encode(name, ":")
+		encode(struct {
+			Dtype   string `json:"dtype"`
+			Shape   []int  `json:"shape"`
+			Offsets [2]int `json:"data_offsets"`
+		}{safetensorsNames[a.Dtype()], append([]int{}, a.Shape()...), [2]int{at, end}}, ",")
+		at = end
+	}
+	if text := b.Bytes(); text[len(text)-1] == ',' {
+		b.Truncate(len(text) - 1)
+	}
+	b.WriteByte('}')
+	if n := b.Len() - 8; n > safetensorsLongestHeader {
+		return nil, fmt.Errorf("the header would have %d bytes; the format allows %d", n, safetensorsLongestHeader)
+	}
+	// The elements start at a multiple of 8 bytes.
+	b.WriteString(blanks((8 - b.Len()%8) % 8))
+	binary.LittleEndian.PutUint64(b.Bytes(), uint64(b.Len()-8))
+	return b.Bytes(), nil
+}
+
+// LoadSafetensors reads the arrays and the metadata of a file in the safetensors format.
 func LoadSafetensors(path string) (map[string]*Array, map[string]string, error) {
 	var arrays map[string]*Array
 	var meta map[string]string
-	err := checkFile(path, func(f *os.File, size int64) error {
-		h, err := readSafetensorsHeader(f, size)
-		if err != nil {
-			return err
-		}
-		meta = h.meta
-		arrays = make(map[string]*Array, len(h.entries))
-		for name, e := range h.entries {
-			raw, err := readAt(f, h.data+e.Offsets[0], e.Offsets[1]-e.Offsets[0])
-			if err != nil {
-				return err
-			}
-			d, _ := safetensorsDtype(e.Dtype)
-			a := fromBytes("load_safetensors", raw, e.Shape, d)
-			if err := a.Err(); err != nil {
-				return fmt.Errorf("array %q: %w", name, err)
-			}
-			arrays[name] = a
-		}
-		return nil
+	err := loadFile(path, func(s source) (err error) {
+		arrays, meta, err = loadSafetensors(s)
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
@@ -125,129 +124,20 @@ func LoadSafetensors(path string) (map[string]*Array, map[string]string, error) 
 	return arrays, meta, nil
 }
 
-func fromBytes(op string, raw []byte, shape []int64, d Dtype) *Array {
-	sizes := make([]int, len(shape))
-	for i, v := range shape {
-		sizes[i] = int(v)
-	}
-	var c call
-	c.begin(op, Stream{})
-	dims := c.shape("shape", sizes)
-	if c.err != nil {
-		return c.broken()
-	}
-	return c.end(C.mlxg_from_data(unsafe.Pointer(unsafe.SliceData(raw)), dims, C.int(d)))
-}
-
-type safetensorsHeader struct {
-	entries map[string]safetensorsEntry
-	meta    map[string]string
-	data    int64 // where the data starts
-}
-
-// readSafetensorsHeader reads the header and checks it against the file's size.
-func readSafetensorsHeader(f *os.File, size int64) (*safetensorsHeader, error) {
-	if size < 8 {
-		return nil, fmt.Errorf("not a safetensors file: it has only %d bytes", size)
-	}
-	b, err := readAt(f, 0, 8)
+func loadSafetensors(s source) (map[string]*Array, map[string]string, error) {
+	h, err := readSafetensorsHeader(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	n := binary.LittleEndian.Uint64(b)
-	if n > safetensorsLongestHeader || int64(n) > size-8 {
-		return nil, fmt.Errorf("not a whole safetensors file: its header should have %d bytes, and %d follow", n, size-8)
-	}
-	text, err := readAt(f, 8, int64(n))
-	if err != nil {
-		return nil, err
-	}
-	raw := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, fmt.Errorf("the header is not valid JSON: %w", err)
-	}
-	if err := uniqueKeys(text); err != nil {
-		return nil, err
-	}
-	h := &safetensorsHeader{entries: map[string]safetensorsEntry{}, meta: map[string]string{}, data: 8 + int64(n)}
-	for name, value := range raw {
-		if name == safetensorsMeta {
-			if err := json.Unmarshal(value, &h.meta); err != nil {
-				return nil, errors.New("the metadata is not a list of texts")
-			}
-			continue
-		}
-		var e safetensorsEntry
-		if err := json.Unmarshal(value, &e); err != nil {
-			return nil, fmt.Errorf("array %q: the entry is not valid: %w", name, err)
-		}
-		if err := e.check(size - h.data); err != nil {
-			return nil, fmt.Errorf("array %q: %w", name, err)
-		}
-		h.entries[name] = e
-	}
-	return h, h.overlap()
-}
-
-// check compares the entry with the number of data bytes in the file.
-func (e safetensorsEntry) check(available int64) error {
-	d, ok := safetensorsDtype(e.Dtype)
-	if !ok {
-		return fmt.Errorf("unknown dtype %q", e.Dtype)
-	}
-	count, err := elements(e.Shape)
-	if err != nil {
-		return fmt.Errorf("shape %v: %w", e.Shape, err)
-	}
-	want, start, end := count*int64(d.Size()), e.Offsets[0], e.Offsets[1]
-	if start < 0 || end < start || end-start != want {
-		return fmt.Errorf("%s%v needs %d bytes, and the header gives it [%d, %d)", e.Dtype, e.Shape, want, start, end)
-	}
-	if end > available {
-		return fmt.Errorf("the file is cut off: the array ends at byte %d of the data, which has %d", end, available)
-	}
-	return nil
-}
-
-// overlap finds arrays that share bytes.
-func (h *safetensorsHeader) overlap() error {
-	names := make([]string, 0, len(h.entries))
-	for name := range h.entries {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		x, y := h.entries[a].Offsets, h.entries[b].Offsets
-		return slices.Compare(x[:], y[:])
-	})
-	for i := 1; i < len(names); i++ {
-		if h.entries[names[i]].Offsets[0] < h.entries[names[i-1]].Offsets[1] {
-			return fmt.Errorf("arrays %q and %q share bytes", names[i-1], names[i])
-		}
-	}
-	return nil
-}
-
-// uniqueKeys finds a name that stands twice at the top of a JSON object.
-func uniqueKeys(header []byte) error {
-	d := json.NewDecoder(bytes.NewReader(header))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("the header is not a JSON object")
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		t, err := d.Token()
+	arrays := make(map[string]*Array, len(h.entries))
+	for _, e := range h.entries {
+		arrays[e.name], err = s.array("load_safetensors", h.data+e.start, e.shape, e.dtype, false)
 		if err != nil {
-			return fmt.Errorf("the header is not valid JSON: %w", err)
-		}
-		name, _ := t.(string)
-		if seen[name] {
-			return fmt.Errorf("array %q stands twice in the header", name)
-		}
-		seen[name] = true
-		var skip json.RawMessage
-		if err := d.Decode(&skip); err != nil {
-			return fmt.Errorf("the header is not valid JSON: %w", err)
+			delete(arrays, e.name)
+			err = fmt.Errorf("array %q: %w", e.name, err)
+			break
 		}
 	}
-	return nil
+	arrays, err = loaded(arrays, err)
+	return arrays, h.meta, err
 }

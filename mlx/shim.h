@@ -91,6 +91,8 @@ int mlxg_stream_count(void);
 
 // handles.cpp: arrays and their descriptions.
 mlxg_result mlxg_from_data(const void* data, mlxg_ints shape, int dtype);
+// An array whose elements the caller writes to *data before anybody else has the handle. Writing needs no lock.
+mlxg_result mlxg_allocate(mlxg_ints shape, int dtype, void** data);
 mlxg_result mlxg_retain(mlxg_array* a);
 void mlxg_free_many(mlxg_array* const* handles, int n);
 int mlxg_live_handles(void);
@@ -154,21 +156,6 @@ int mlxg_released_functions(uintptr_t* dst, int n);
 int mlxg_start_worker(uintptr_t id);
 // 1 + the worker's id when the calling thread is a worker, else 0. Needs no lock.
 uintptr_t mlxg_current_worker(void);
-
-// files.cpp
-mlxg_error mlxg_save_npy(mlxg_string path, mlxg_array* a);
-mlxg_result mlxg_load_npy(mlxg_string path);
-mlxg_error mlxg_save_gguf(
-    mlxg_string path, const mlxg_string* names, mlxg_arrays arrays, const mlxg_string* meta, int n_meta);
-typedef struct {
-  mlxg_vec* arrays;
-  int n;
-  char* names;     // n names, each ended by 0
-  char* meta;      // n_meta keys and values in turn, each ended by 0
-  int n_meta;
-  mlxg_error err;
-} mlxg_loaded;
-mlxg_loaded mlxg_load_gguf(mlxg_string path);
 
 // memory.cpp
 enum { MLXG_ACTIVE, MLXG_PEAK, MLXG_CACHE, MLXG_LIMIT };

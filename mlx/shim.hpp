@@ -38,9 +38,15 @@ struct Carried : std::runtime_error {
   uint64_t failure = 0;
 };
 
+// In bytes.
+double physical_memory();
+
 mlxg_array* wrap(mx::array a);
 mlxg_results wrap(std::vector<mx::array> arrays);
 const mx::array& get(mlxg_array* h);
+// Whether the elements of the array can be read. MLX's is_available must not be asked: it takes errors off the stream.
+bool computed(const mx::array& a);
+
 // Waits for all work on CPU streams. Calls that make MLX synchronise a stream need it before, or they
 // would take the errors of others off the stream.
 void finish_all();

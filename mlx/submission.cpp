@@ -48,7 +48,7 @@ Failures& failures() {
 }
 
 bool can_fail(const char* operation) {
-  static const char* names[] = {"AllGather", "AllReduce", "Cholesky", "Eig", "Eigh", "Inverse", "LUF", "Load",
+  static const char* names[] = {"AllGather", "AllReduce", "Checked", "Cholesky", "Eig", "Eigh", "Inverse", "LUF", "Load",
                                 "MaskedScatter", "QRF", "Recv", "ReduceScatter", "SVD", "Send", "Throwing"};
   return std::any_of(std::begin(names), std::end(names), [&](auto* name) { return !strcmp(name, operation); });
 }

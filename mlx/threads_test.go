@@ -236,6 +236,47 @@ func TestThreadsClosureWaitsForOthers(t *testing.T) {
 	})
 }
 
+// B26: a state that another stream makes, not evaluated yet.
+func TestThreadsB26StateOfAnotherStream(t *testing.T) {
+	second, err := NewStream(CPU)
+	require.NoError(t, err)
+	for range 50 {
+		h := On(second).Sub(New([]float32{1.3, .4}, 1, 2), Ones([]int{1, 2}, Float32))
+		x := gruInput()
+		for i := range 3 {
+			h = gruStep(x.SliceAxis(0, i, i+1), h)
+		}
+		require.InDeltaSlice(t, []float32{.200853, .012696}, floats(t, h), 2e-6)
+	}
+}
+
+// B101: an input that is not computed yet and comes from a second stream, and work after it on the first.
+func TestThreadsB101InputNotComputedYet(t *testing.T) {
+	second, err := NewStream(CPU)
+	require.NoError(t, err)
+	x := gruInput().Mul(0.5)
+	require.NoError(t, x.Eval())
+	for i := range 1000 {
+		twice, h := On(second).Mul(x, 2), Zeros([]int{1, 2}, Float32)
+		if i%3 == 0 {
+			require.NoError(t, AsyncEval(twice))
+		}
+		out := make([]*Array, 3)
+		for t := range out {
+			h = gruStep(twice.SliceAxis(0, t, t+1), h)
+			out[t] = h
+		}
+		y := Concatenate(out, 0)
+		if i%4 == 0 {
+			require.NoError(t, AsyncEval(y))
+		}
+		got := floats(t, On(second).Add(y, 1))
+		for j := range got {
+			require.InDelta(t, gruOutput[j]+1, got[j], 2e-6)
+		}
+	}
+}
+
 // B14: fresh memory shows nothing of what was there before.
 func TestThreadsB14NoOldMemory(t *testing.T) {
 	poison := make([]float32, 1<<10)

@@ -169,7 +169,7 @@ func (t *trainer) train(ctx context.Context, out io.Writer, terminal bool, o opt
 	if err := writeSample(out, t.model, t.corpus, o, s.Seed); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nmodel    %s\npicture  %s\nmore     -sample -out %s -prompt \"type \" -temperature 0.8\n", checkpoint, picture, o.out)
+	fmt.Fprintf(out, "\nmodel    %s\npicture  %s\nmore     make run ARGS='-sample -out %s -prompt \"type \" -temperature 0.8'\n", checkpoint, picture, o.out)
 	return nil
 }
 

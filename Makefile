@@ -11,7 +11,7 @@ ARGS :=
 # The packages in which threads meet.
 RACE := ./mlx/... ./rnn/...
 
-.PHONY: help run forecast test race bench check generate setup clean
+.PHONY: help run forecast test race sanitize bench check generate setup clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -27,6 +27,11 @@ test: ## all tests
 
 race: ## tests of the packages with threads, under the race detector
 	@$(WITH) go test -race -timeout 60m $(ARGS) $(RACE)
+
+# The collector of leaks would report what Go's runtime keeps on purpose.
+sanitize: ## tests of the native code, with checks of addresses and undefined behaviour
+	@ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 $(WITH) bash -c 'CGO_CXXFLAGS="-O1 -g -fsanitize=undefined" \
+		CGO_LDFLAGS="$$CGO_LDFLAGS -fsanitize=undefined" go test -asan -timeout 60m $(ARGS) ./mlx'
 
 bench: ## all benchmarks
 	@$(WITH) go test -timeout 60m -run '^$$' -bench . $(ARGS) ./...

@@ -166,3 +166,21 @@ func TestReductionsOfEmptyViews(t *testing.T) {
 		assert.NoError(t, near(Ones([]int{3, 4, 5}, Float32).Trace(9, 0, 1), Zeros([]int{5}, Float32), 0))
 	}
 }
+
+// libmlx compares the axes before the last two of packed weights with those of the scales, however few there are.
+func TestPackedWeightsNeedTwoAxes(t *testing.T) {
+	packed := Ones([]int{2, 64}, Float32).Quantize(64, 8, "affine")
+	x := Ones([]int{3, 64}, Float32)
+	for i, name := range []string{"weight", "scales", "biases"} {
+		parts := append([]*Array(nil), packed...)
+		parts[i] = parts[i].Flatten(0, -1)
+		for _, a := range []*Array{
+			QuantizedMatMul(x, parts[0], parts[1], parts[2], true, 64, 8, "affine"),
+			GatherQuantizedMatMul(x, parts[0], parts[1], parts[2], nil, nil, true, 64, 8, "affine"),
+			Dequantize(parts[0], parts[1], parts[2], 64, 8, "affine"),
+		} {
+			require.ErrorContains(t, a.Err(), name+" must have at least 2 axes, and has 1")
+		}
+	}
+	require.NoError(t, QuantizedMatMul(x, packed[0], packed[1], packed[2], true, 64, 8, "affine").Err())
+}
